@@ -87,7 +87,7 @@ mod vote;
 mod watch;
 mod work;
 
-pub use agentic_space::{AgentBranch, Clock, Durability, WriteNotices};
+pub use agentic_space::{AgentBranch, Clock, CommitHome, Durability, WriteNotices};
 
 pub use self::begin::{Begin, KeySource};
 pub use self::children::children;

@@ -7,7 +7,7 @@ use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
 use agentic_space::agent::{OwnCommits, kind_on};
 use agentic_space::error::AgentError;
 
-use crate::{AgentBranch, Error, Result, SessionSpace, trust};
+use crate::{AgentBranch, CommitHome, Error, Result, SessionSpace, trust};
 
 /// The kind of a human's decision.
 const DECISION: &str = "decision";
@@ -33,6 +33,8 @@ pub struct SessionCommit {
     pub trace: Option<Cid>,
     /// Whether it looks like a decision, and nothing here says that it is one.
     pub is_unverified: bool,
+    /// Where it stands, if it was looked for by its id, and was not copied.
+    pub home: Option<CommitHome>,
 }
 
 /// The own commits of an agent with the traces that some state of its notes binds, newest first, each one read when it
@@ -138,6 +140,7 @@ impl SessionSpace {
             fields: self.fields(&claims.fields)?,
             copied_from: claims.agent.filter(|claimed| claimed != agent),
             merged: claims.merged,
+            home: None,
             kind,
             trace,
             info,
@@ -195,17 +198,31 @@ impl SessionSpace {
         let oid: Oid = self.repository().resolve_commit(id)?;
         let info = self.read_commit(oid)?;
         let claims = Claims::read(&info.message);
-        let stands_on = match &claims.agent {
-            Some(agent) => match self.repository().find_ref(&agent.branch_ref())? {
-                Some(head) => self.repository().is_ancestor(oid, head)?.then(|| agent.clone()),
-                None => None,
-            },
+        let claimed = claims.agent.clone();
+        let home = match &claimed {
+            Some(agent) => self.home_of_commit(agent, oid)?,
             None => None,
         };
-        let trace = self.trace_of_commit(oid).ok().map(|shown| shown.cid);
-        let nobody = AgentName::parse("0").expect("a valid name");
-        let agent = stands_on.unwrap_or(nobody);
+        let nobody = || AgentName::parse("0").expect("a valid name");
+        let agent = claimed.filter(|_| home.is_some()).unwrap_or_else(nobody);
+        let trace = self.trace_at(home.as_ref(), oid)?;
         let kind = kind_on(&agent, &claims);
-        Ok(NamedRecord::Commit(Box::new(self.logged(&agent, info, kind, claims, trace)?)))
+        let logged = self.logged(&agent, info, kind, claims, trace)?;
+        Ok(NamedRecord::Commit(Box::new(SessionCommit { home, ..logged })))
+    }
+
+    /// Finds the trace that is bound to a commit: by the notes of the agent whose it is, wherever those are.
+    fn trace_at(&self, home: Option<&CommitHome>, commit: Oid) -> Result<Option<Cid>> {
+        let elsewhere = home.filter(|home| match home {
+            CommitHome::Branch(branch) => branch.remote.is_some(),
+            CommitHome::Archive(_) => true,
+        });
+        if let Some(home) = elsewhere {
+            let notes = self.repository().notes_at(home.notes_tip(self)?)?;
+            if let Some(cid) = notes.note(commit)?.as_deref().and_then(cid_in_note) {
+                return Ok(Some(cid));
+            }
+        }
+        Ok(self.trace_of_commit(commit).ok().map(|shown| shown.cid))
     }
 }

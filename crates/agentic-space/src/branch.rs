@@ -3,6 +3,7 @@
 use std::fmt;
 
 use agentic_model::{AgentName, Oid};
+use agentic_store::journal::ArchivedAgent;
 
 use crate::error::BranchError;
 use crate::{Error, Result, Space};
@@ -61,7 +62,58 @@ const OWN: &str = "self";
 /// What stands between the name of a peer and the nick of one of its spaces.
 const NICK: char = '+';
 
+/// Where a commit stands that says whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitHome {
+    /// On the branch of that agent, here or at a remote.
+    Branch(AgentBranch),
+    /// On the branch that the agent had, which the archive keeps.
+    Archive(ArchivedAgent),
+}
+
+impl CommitHome {
+    /// Returns where the notes of that agent are, as far as there are any.
+    ///
+    /// # Errors
+    /// Fails when refs cannot be read.
+    pub fn notes_tip(&self, space: &Space) -> Result<Option<Oid>> {
+        match self {
+            CommitHome::Branch(branch) => Ok(space.repository().find_ref(&branch.notes_ref())?),
+            CommitHome::Archive(archived) => Ok(archived.notes),
+        }
+    }
+}
+
 impl Space {
+    /// Finds where a commit stands that says to be one of an agent: on its branch here, on one of a remote,
+    /// or in the archive; nothing where it was copied.
+    ///
+    /// # Errors
+    /// Fails when refs or commits cannot be read.
+    pub fn home_of_commit(&self, agent: &AgentName, commit: Oid) -> Result<Option<CommitHome>> {
+        let repository = self.repository();
+        let here = AgentBranch::here(agent.clone());
+        if let Some(head) = repository.find_ref(&here.branch_ref())?
+            && repository.is_ancestor(commit, head)?
+        {
+            return Ok(Some(CommitHome::Branch(here)));
+        }
+        for remote in self.read_remotes()? {
+            let there = AgentBranch { agent: agent.clone(), remote: Some(remote) };
+            if let Some(head) = repository.find_ref(&there.branch_ref())?
+                && repository.is_ancestor(commit, head)?
+            {
+                return Ok(Some(CommitHome::Branch(there)));
+            }
+        }
+        match self.archived_agent(agent)? {
+            Some(entry) if repository.is_ancestor(commit, entry.archived.head)? => {
+                Ok(Some(CommitHome::Archive(entry.archived)))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+
     /// Lists the names under which agents of others are read: remotes of git's, and peers that are
     /// followed, by spaces.
     ///

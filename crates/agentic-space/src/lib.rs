@@ -42,7 +42,7 @@ mod written;
 pub use agentic_model as model;
 pub use agentic_store::{Durability, fault};
 
-pub use crate::branch::AgentBranch;
+pub use crate::branch::{AgentBranch, CommitHome};
 pub use crate::clock::Clock;
 pub use crate::error::{Error, Result};
 pub use crate::guide::NotesGuide;

@@ -1,6 +1,7 @@
 //! One commit, with the agent, the session and the request that it belongs to.
 
 use agentic_model::commit::Claims;
+use agentic_session::CommitHome;
 use agentic_session::log::NamedRecord;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,9 +28,13 @@ impl Verb for CommitDetail {
             return Err(Refusal::refused(&message, "the page of an agent lists its commits"));
         };
         let claims = Claims::read(&logged.info.message);
-        let own = claims.agent.as_ref().filter(|_| logged.copied_from.is_none());
+        let own = logged.home.as_ref().map(|home| match home {
+            CommitHome::Branch(branch) => branch.to_string(),
+            CommitHome::Archive(archived) => archived.agent.to_string(),
+        });
         let view = CommitDetailView {
-            commit: LogView::new(&logged, own.map(ToString::to_string)),
+            commit: LogView::new(&logged, own),
+            archived: matches!(logged.home, Some(CommitHome::Archive(_))),
             made_by: claims.agent.as_ref().map(ToString::to_string),
             request: request_of(caller, &claims),
             session: claims.session,

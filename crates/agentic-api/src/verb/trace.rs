@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use agentic_capture::commit_map::CommitMap;
 use agentic_capture::origin::{CommitOrigin, CommitOrigins, OriginProof};
 use agentic_model::commit::Claims;
+use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Kind, Oid};
 use agentic_space::trace::ShownTrace;
 use agentic_space::{AgentBranch, Space};
@@ -184,12 +185,15 @@ impl TraceShow {
 /// by all that is known of commits that were rewritten.
 fn of_commit(space: &Space, commit: Oid) -> Result<(ShownTrace, OriginProof), Refusal> {
     let claimed = Claims::read(&space.read_commit(commit)?.message).agent;
-    if let Some(agent) = claimed
-        && let Some(cid) = space.bound_trace(&agent, commit)?
-    {
-        // Its own notes keep it, as a rule: nobody else's are looked through.
-        let shown = space.trace_on_branch(&AgentBranch::here(agent), cid, commit)?;
-        return Ok((shown, OriginProof::Exact));
+    if let Some(agent) = claimed {
+        if let Some(cid) = space.bound_trace(&agent, commit)? {
+            // Its own notes keep it, as a rule: nobody else's are looked through.
+            let shown = space.trace_on_branch(&AgentBranch::here(agent), cid, commit)?;
+            return Ok((shown, OriginProof::Exact));
+        }
+        if let Some(shown) = at_home(space, &agent, commit)? {
+            return Ok((shown, OriginProof::Exact));
+        }
     }
     let origin = CommitOrigins::new(space).find(commit)?;
     let Some(CommitOrigin { proof, traces, .. }) = origin else {
@@ -210,6 +214,16 @@ fn of_commit(space: &Space, commit: Oid) -> Result<(ShownTrace, OriginProof), Re
             Err(Refusal::conflict(&message, "show one of them by its id"))
         }
     }
+}
+
+/// Finds the trace of a commit that stands on the branch of a remote's agent or of an archived one, by the
+/// notes that came with it.
+fn at_home(space: &Space, agent: &AgentName, commit: Oid) -> Result<Option<ShownTrace>, Refusal> {
+    let Some(home) = space.home_of_commit(agent, commit)? else { return Ok(None) };
+    let tip = home.notes_tip(space)?;
+    let note = space.repository().notes_at(tip)?.note(commit)?;
+    let Some(cid) = note.as_deref().and_then(cid_in_note) else { return Ok(None) };
+    Ok(Some(space.trace_in_notes(tip, cid, commit)?))
 }
 
 /// Bind the pending entries to a commit that the agent has already made.

@@ -47,7 +47,7 @@ pub struct LogView {
     pub at: String,
     /// The name of its author.
     pub author: String,
-    /// The agent whose log this is; missing outside of one.
+    /// The agent whose log this is, `REMOTE/NAME` for a remote's; missing outside of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Its parents.

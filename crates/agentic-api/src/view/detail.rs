@@ -13,6 +13,9 @@ pub struct CommitDetailView {
     /// The commit.
     #[serde(flatten)]
     pub commit: LogView,
+    /// Whether only the archive has the branch that it stands on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     /// The agent that it names as its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<String>,

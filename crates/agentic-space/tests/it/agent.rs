@@ -4,7 +4,7 @@ use agentic_space::agent::{is_genesis_of, kind_on};
 use agentic_space::error::{AgentError, BranchError};
 use agentic_space::model::commit::Claims;
 use agentic_space::spawn::SpawnOrigin;
-use agentic_space::{AgentBranch, Error, Space};
+use agentic_space::{AgentBranch, CommitHome, Error, Space};
 
 use crate::place::{Place, name};
 
@@ -124,4 +124,20 @@ fn a_name_with_a_remote_is_a_branch_that_was_fetched() {
         assert_eq!(known(none), None, "{none}");
     }
     assert!(remote.exists());
+}
+
+#[test]
+fn a_commit_stands_on_the_branch_of_a_remote_too() {
+    let mut place = Place::with(&["alice", "bob"]);
+    place.make_remote();
+    let commit = place.head("alice");
+    let home = |place: &Place, agent: &str| {
+        place.space.home_of_commit(&name(agent), commit).expect("readable")
+    };
+    let here = AgentBranch::here(name("alice"));
+    assert_eq!(home(&place, "alice"), Some(CommitHome::Branch(here)));
+    assert_eq!(home(&place, "bob"), None, "it was copied at most");
+    place.git(&["update-ref", "refs/remotes/origin/agents/carol", "agents/alice"]);
+    let there = AgentBranch { agent: name("carol"), remote: Some("origin".to_owned()) };
+    assert_eq!(home(&place, "carol"), Some(CommitHome::Branch(there)));
 }

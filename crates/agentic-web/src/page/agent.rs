@@ -138,7 +138,8 @@ pub fn page(frame: &PageFrame, sight: &AgentSight) -> Markup {
     })
 }
 
-fn address_of(agent: &str) -> String {
+/// Returns the address of the page of an agent.
+pub fn address_of(agent: &str) -> String {
     // The name of a remote's agent has a slash.
     match agent.contains('/') {
         true => format!("/agents/{}", utf8_percent_encode(agent, NON_ALPHANUMERIC)),

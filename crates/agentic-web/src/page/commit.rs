@@ -6,6 +6,7 @@ use agentic_api::view::{
 use maud::{Markup, html};
 use serde_json::Value as Json;
 
+use super::agent::address_of;
 use super::clip::{PageRoom, clip, short_line};
 use super::diff::{self, DiffPaint, DiffQuery};
 use super::{PageFrame, duration, instant, short, trace};
@@ -99,7 +100,10 @@ fn head(detail: &CommitDetailView) -> Markup {
         h1 { "Commit " code { (short(&commit.commit)) } " · " (short_line(&commit.kind, 128)) }
         p.about {
             @if let Some(agent) = &commit.agent {
-                a href={ "/agents/" (agent) } { (visible_line(agent)) } " · "
+                @match detail.archived {
+                    true => { (visible_line(agent)) ", archived · " }
+                    false => { (agent_link(agent)) " · " }
+                }
             }
             (short_line(&commit.author, 200)) " · " (instant(&commit.at))
         }
@@ -111,7 +115,7 @@ fn head(detail: &CommitDetailView) -> Markup {
 }
 
 fn agent_link(agent: &str) -> Markup {
-    html! { a href={ "/agents/" (agent) } { (visible_line(agent)) } }
+    html! { a href=(address_of(agent)) { (visible_line(agent)) } }
 }
 
 /// Says who decided what, and leads to the hold and to the session.
@@ -142,6 +146,9 @@ fn decision(detail: &CommitDetailView) -> Markup {
 /// Shows where a commit comes from, and its open fields.
 fn fields(detail: &CommitDetailView) -> Markup {
     let commit = &detail.commit;
+    // What an agent of a remote or of the archive began with is not among the objects here.
+    let is_here =
+        !detail.archived && !commit.agent.as_ref().is_some_and(|agent| agent.contains('/'));
     let is_other = |name: &str| commit.kind != DECISION || !DECIDED.contains(&name);
     let fields: Vec<_> = commit.fields.as_object().into_iter().flatten().collect();
     let fields: Vec<_> = fields.into_iter().filter(|(name, _)| is_other(name)).collect();
@@ -155,7 +162,13 @@ fn fields(detail: &CommitDetailView) -> Markup {
             @if let Some(merged) = &commit.merged { dt { "merged" } dd { (agent_link(merged)) } }
             @if let Some(session) = &detail.session { dt { "session" } dd { (session_link(session, detail)) } }
             @for (name, id) in [("briefing", &detail.briefing), ("behaviour", &detail.behaviour)] {
-                @if let Some(id) = id { dt { (name) } dd { a href={ "/objects/" (id) } { code { (short(id)) } } } }
+                @if let Some(id) = id {
+                    dt { (name) }
+                    dd {
+                        @if is_here { a href={ "/objects/" (id) } { code { (short(id)) } } }
+                        @else { code { (id) } }
+                    }
+                }
             }
             @for (name, value) in fields.iter().take(FIELDS_MAX) {
                 dt { (short_line(name, 128)) }

@@ -31,6 +31,7 @@ fn detail() -> CommitDetailView {
             trace: Some("bafyr4itrace".to_owned()),
             unverified: false,
         },
+        archived: false,
         made_by: Some("alice".to_owned()),
         session: Some(HOSTILE.to_owned()),
         request: None,

@@ -103,6 +103,33 @@ fn sessions_are_gone_on_with_though_the_folder_of_the_process_is_gone() {
 }
 
 #[test]
+fn whom_git_does_not_know_looks_and_decides_nothing() {
+    let served = Served::new();
+    let (request, cookie) = (served.hold(), served.log_in());
+    let path = format!("/holds/{request}");
+    let mut form = fields(&served.page(&cookie, &path));
+    form.insert("action".to_owned(), "approve".to_owned());
+    let file = served.sandbox.root().join("home/gitconfig");
+    std::fs::write(file, "[user]\nuseConfigOnly = true\n").expect("writable");
+    let begun = Instant::now();
+    while served.page(&cookie, &path).contains("class=\"decision\"") {
+        assert!(begun.elapsed() < PATIENCE, "it is never noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for path in ["/", &path] {
+        let page = served.page(&cookie, path);
+        assert!(page.contains("Deploy") && !page.contains("class=\"decision\""), "{page}");
+        assert!(page.contains("oes not know who you are") && page.contains("user.name"), "{page}");
+    }
+    let sent = served.send_form(&cookie, &request, &form);
+    assert_eq!(sent.status, 400, "{}", sent.body);
+    assert!(sent.body.contains("git does not know who you are"), "{}", sent.body);
+    let told = served.ask("GET", &format!("/api/v1/pending/{request}"), &[("Cookie", &cookie)], "");
+    assert_eq!(told.status, 200, "{}", told.body);
+    assert!(served.decisions("alice").is_empty());
+}
+
+#[test]
 fn a_git_directory_that_the_environment_names_is_found_as_by_git() {
     let sandbox = Sandbox::new(Setup::Repository).expect("git is installed");
     sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
@@ -129,28 +156,39 @@ fn a_git_directory_that_the_environment_names_is_found_as_by_git() {
 }
 
 #[test]
-fn whom_git_does_not_know_looks_and_decides_nothing() {
+fn commits_of_agents_of_remotes_and_of_the_archive_are_theirs() {
     let served = Served::new();
-    let (request, cookie) = (served.hold(), served.log_in());
-    let path = format!("/holds/{request}");
-    let mut form = fields(&served.page(&cookie, &path));
-    form.insert("action".to_owned(), "approve".to_owned());
-    let file = served.sandbox.root().join("home/gitconfig");
-    std::fs::write(file, "[user]\nuseConfigOnly = true\n").expect("writable");
-    let begun = Instant::now();
-    while served.page(&cookie, &path).contains("class=\"decision\"") {
-        assert!(begun.elapsed() < PATIENCE, "it is never noticed");
-        std::thread::sleep(Duration::from_millis(20));
+    let start = served.sandbox.start().to_owned();
+    let git = |arguments: &[&str]| served.sandbox.git(&start, arguments).expect("git does it");
+    let made = |agent: &str| {
+        served.ok(&["spawn", agent, "-m", "x"]);
+        served.ok(&["trace", "add", "--agent", agent, "saw it"]);
+        served.ok(&["commit", "--agent", agent, "-m", "Look", "--trace", "--allow-empty"]);
+        git(&["rev-parse", &format!("agents/{agent}")]).trim().to_owned()
+    };
+    let (there, folded) = (made("remo"), made("arch"));
+    // As a fetch leaves it, of an agent that is not here.
+    let config = ["remote.origin.url", "/nowhere"];
+    git(&["config", config[0], config[1]]);
+    git(&["update-ref", "refs/remotes/origin/agents/remo", "refs/heads/agents/remo"]);
+    git(&["update-ref", "refs/agentic/remotes/origin/notes/remo", "refs/notes/agentic/remo"]);
+    served.ok(&["archive", "arch"]);
+    for name in ["refs/heads/agents/remo", "refs/notes/agentic/remo"] {
+        git(&["update-ref", "-d", name]);
     }
-    for path in ["/", &path] {
-        let page = served.page(&cookie, path);
-        assert!(page.contains("Deploy") && !page.contains("class=\"decision\""), "{page}");
-        assert!(page.contains("oes not know who you are") && page.contains("user.name"), "{page}");
+    let cookie = served.log_in();
+    for (commit, agent) in [(&there, "origin/remo"), (&folded, "arch")] {
+        let path = format!("/api/v1/commits/{commit}");
+        let answered = served.ask("GET", &path, &[("Cookie", &cookie)], "");
+        let view: Json = serde_json::from_str(&answered.body).expect("JSON");
+        assert!(view["copied_from"].is_null() && view["trace"].is_string(), "{view}");
+        let page = served.page(&cookie, &format!("/commits/{commit}"));
+        assert!(page.contains("saw it") && !page.contains("it was copied"), "{page}");
+        let link = "href=\"/agents/origin%2Fremo\"";
+        assert_eq!(page.contains(link), agent == "origin/remo", "{page}");
+        assert!(!page.contains("href=\"/agents/arch\""), "{page}");
+        let begun = git(&["rev-parse", &format!("{commit}~1")]);
+        let page = served.page(&cookie, &format!("/commits/{}", begun.trim()));
+        assert!(page.contains("· spawn") && !page.contains("href=\"/objects/"), "{page}");
     }
-    let sent = served.send_form(&cookie, &request, &form);
-    assert_eq!(sent.status, 400, "{}", sent.body);
-    assert!(sent.body.contains("git does not know who you are"), "{}", sent.body);
-    let told = served.ask("GET", &format!("/api/v1/pending/{request}"), &[("Cookie", &cookie)], "");
-    assert_eq!(told.status, 200, "{}", told.body);
-    assert!(served.decisions("alice").is_empty());
 }
