@@ -168,6 +168,7 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
     let stop = context.listen()?;
     let folder = context.directory.clone();
     let options = ResidentOptions { folder, is_read_only, drives: args.drive, stop };
+    let space = of_repository(context, space)?;
     let resident = Resident::begin(space, options, own).map_err(|error| Refusal::of(&error))?;
     let protocol = match args.mcp {
         true => Some(token::protocol(context, &resident)?),
@@ -206,6 +207,21 @@ fn serve(context: &Context, args: &ServeArgs) -> VerbOutcome {
     };
     agentic_web::serve(resident, serving, ready).map_err(|error| Refusal::of(&error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the repository itself where the command runs in a linked worktree, which may be removed with its own
+/// git directory while this process stays.
+fn of_repository(context: &Context, space: SessionSpace) -> Result<SessionSpace, CommandFailure> {
+    let repository = space.repository();
+    let common_dir = repository.common_dir();
+    let is_linked = std::fs::canonicalize(repository.git_dir()).is_ok_and(|own| own != common_dir);
+    if !is_linked || std::env::var_os("GIT_DIR").is_some() {
+        return Ok(space);
+    }
+    let main = repository.main_worktree().map(|main| main.path);
+    let lasting = context.at(main.unwrap_or_else(|| common_dir.to_owned())).space_as_is()?;
+    lasting.repository().follow_configuration();
+    Ok(lasting)
 }
 
 fn warn_unopened(error: &std::io::Error) {

@@ -96,7 +96,12 @@ fn sessions_are_gone_on_with_though_the_folder_of_the_process_is_gone() {
         let process = begin(&sandbox, &folder, &[]);
         let served = Served::of(sandbox, process);
         let (request, cookie) = (served.hold(), served.log_in());
-        std::fs::remove_dir_all(&folder).expect("writable");
+        match is_linked {
+            true => {
+                drop(served.sandbox.git(&start, &["worktree", "remove", target]).expect("it does"))
+            }
+            false => std::fs::remove_dir(&folder).expect("it is empty"),
+        }
         approve(&served, &cookie, &request);
         await_done(&served);
     }
