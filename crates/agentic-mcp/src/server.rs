@@ -253,9 +253,9 @@ impl ServerHandler for McpService {
             return Err(unknown("there is no such resource".to_owned()));
         };
         let read = self.desk.run(move |desk| name.read(&desk.caller())).await;
-        let read = read.map_err(|refusal| match refusal.class {
-            ErrorClass::Corrupt => of_refusal(&refusal, ErrorCode::INTERNAL_ERROR),
-            _ => unknown(refusal.sentence()),
+        let read = read.map_err(|refusal| match refusal.class == ErrorClass::Corrupt {
+            true => of_refusal(&refusal, ErrorCode::INTERNAL_ERROR),
+            false => unknown(refusal.sentence()),
         })?;
         if !is_readable(&read.text) {
             let said = "the resource is longer than a message may be; `trace` and `session` show it in pages";

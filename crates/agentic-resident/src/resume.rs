@@ -162,9 +162,10 @@ mod tests {
     fn who_says_nothing_and_fails_has_not_gone_on() {
         let said = || file_in_memory().expect("memory");
         let of = |said: File, code: i32| {
-            let mut child = Command::new("sh");
-            let child = child.args(["-c", &format!("exit {code}")]).spawn().expect("a shell");
+            let mut shell = Command::new("sh");
+            let mut child = shell.args(["-c", &format!("exit {code}")]).spawn().expect("a shell");
             let status = waitpid(Some(pid_of(&child)), WaitOptions::empty()).expect("a child");
+            child.wait().expect_err("it was waited for");
             let session = "f00d".to_owned();
             BegunResume { session, said }.has_failed(status.map(|(_, status)| status))
         };
