@@ -4,7 +4,7 @@ A step waits for a text on the screen (`wait`), or for bytes behind those before
 resizes, sends a signal or runs another command. At the end all bytes that the terminal got are printed.
 """
 
-import codecs, fcntl, json, os, pty, re, select, struct, subprocess, sys, termios, time
+import codecs, fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 
 steps, command = json.loads(sys.argv[1]), sys.argv[2:]
 SEQUENCE = re.compile(r"\x1b(?:\[([<=>?]?)([0-9;]*)([@-~])|[^\[])")
@@ -96,6 +96,9 @@ def resize(terminal, columns, rows):
 child, terminal = pty.fork()
 if child == 0:
     resize(0, 100, 30)
+    # As a terminal begins a shell, whatever those who began the tests ignore.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     os.execvp(command[0], command)
 screen, decoder = Screen(100, 30), codecs.getincrementaldecoder("utf-8")("replace")
 shown, seen, deadline = b"", 0, time.monotonic() + 50

@@ -175,6 +175,8 @@ fn everything_that_happens_is_told_by_ids() {
     git(&["fetch", "-q", "there"]);
     listener.hear("agent", &[("agent", "there/carol"), ("state", "new")]);
     git(&["update-ref", "refs/agentic/remotes/there/notes/carol", "refs/notes/agentic/alice"]);
+    // As any fetch that brings notes ends.
+    git(&["fetch", "-q", "there"]);
     listener.hear("trace", &[("agent", "there/carol")]);
     served.ok(&["spawn", "dan", "-m", "x"]);
     served.ok(&["archive", "dan"]);
