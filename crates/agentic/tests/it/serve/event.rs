@@ -183,8 +183,7 @@ fn everything_that_happens_is_told_by_ids() {
     listener.hear("agent", &[("agent", "dan"), ("state", "archived")]);
 
     // Sessions, and what people decide.
-    let flow = start.join("ask.rhai");
-    std::fs::write(flow, FLOW).expect("writable");
+    std::fs::write(start.join("ask.rhai"), FLOW).expect("writable");
     let session = run(
         &served.sandbox,
         &start,
