@@ -48,7 +48,8 @@ impl Follower {
         let Some(now) = SeenRemotes::read(&self.space) else { return };
         let before = std::mem::replace(&mut self.remotes, now);
         let mut moved = moved(&before.heads, &self.remotes.heads);
-        moved.extend(moved_notes(&before, &self.remotes));
+        let noted = moved_notes(&before, &self.remotes);
+        moved.extend(noted.iter().copied());
         if moved.len() <= AGENTS_READ_AT_ONCE {
             let moved: Vec<&str> = moved.into_iter().map(String::as_str).collect();
             self.index.follow_remotes(&moved);
@@ -66,7 +67,7 @@ impl Follower {
             }
         }
         // Notes come along with commits, and alone where only they changed.
-        for agent in moved_notes(&before, &self.remotes) {
+        for agent in noted {
             let agent = Some(agent.clone());
             self.tell(EventName::Trace, EventView { agent, ..blank() });
         }
